@@ -3,13 +3,20 @@
 
 use std::sync::{Arc, Mutex};
 
+use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use serde_json::json;
 
 use crate::circle::size;
+use crate::sim::acts::{Act, PodAct};
+use crate::sim::people::{is_placeholder, node_of, says_timed_out};
 use crate::sim::plan::Faults;
 use crate::sim::sweep::each;
+use crate::sim::words::{Way, WordsAct};
 use crate::sim::world::{Death, World};
+
+/// Longer than any story: a year.
+const ENDLESS_S: u32 = 31_536_000;
 
 /// A story: what is there, and what people do each time everything has come to rest.
 struct Story {
@@ -30,6 +37,39 @@ fn members(world: &mut World, group: &str, count: u32) {
 
 fn succeed(world: &mut World, group: &str, count: u32) {
     (0..count).for_each(|number| world.succeed(&format!("{group}-{number}")));
+}
+
+/// Members of a gang in Koordinator's words, which gives up when some have found nodes for so long, and not all.
+fn members_in_annotations(world: &mut World, gang: &str, count: u32, waits_s: u32) {
+    for number in 0..count {
+        let words = WordsAct {
+            way: Way::Annotations,
+            gang: gang.to_owned(),
+            min: count,
+            team: Vec::new(),
+            one_by_one: false,
+            waits: Some(waits_s),
+            total: None,
+        };
+        let name = format!("{gang}-{number}");
+        world.act(&Act::Pod(PodAct { name, milli: 1_000, words: Some(words), ..PodAct::default() }));
+    }
+}
+
+fn runs(pod: &Body) -> bool {
+    !is_placeholder(pod) && node_of(pod).is_some()
+}
+
+fn holds_a_seat(pod: &Body) -> bool {
+    is_placeholder(pod) && node_of(pod).is_some()
+}
+
+/// In the middle of a story, too, so many pods are so, wherever the process died.
+fn expect(world: &mut World, count: usize, what: &str, is_so: fn(&Body) -> bool) {
+    let found = world.api.store.of_kind(Kind::Pod).filter(|(_, pod)| is_so(pod)).count();
+    if found != count {
+        world.violated("its story", format!("{found} pods {what}, and not {count}"));
+    }
 }
 
 const STORIES: &[Story] = &[
@@ -307,6 +347,66 @@ const STORIES: &[Story] = &[
             |world| (3..6).for_each(|number| world.member("g", number, "1")),
         ],
     },
+    Story {
+        name: "two task groups start together without placeholders, and another gang waits for what they leave",
+        acts: &[
+            |world| {
+                two_nodes(world);
+                world.queue("root.q", 5);
+                let together = json!({"applicationId": "app", "queue": "root.q", "reservation": "Direct",
+                                      "gangGroup": ["ns/a", "ns/b"]});
+                world.group("a", 2, &together);
+                world.group("b", 2, &together);
+                world.group("c", 2, &json!({"queue": "root.q", "reservation": "Direct"}));
+                ["a", "b", "c"].iter().for_each(|group| members(world, group, 2));
+            },
+            // Nobody got in between those who were bound and those who were not yet.
+            |world| expect(world, 4, "run", runs),
+            |world| ["a", "b"].iter().for_each(|group| succeed(world, group, 2)),
+        ],
+    },
+    Story {
+        name: "in mode NonStrict seats are held one by one until one more node comes",
+        acts: &[
+            |world| {
+                world.node("n0", 4);
+                world.queue("root", 100);
+                world.queue("root.q", 8);
+                let one_by_one = json!({"queue": "root.q", "placeholderFor": "all", "mode": "NonStrict",
+                                        "waitTimeoutSeconds": ENDLESS_S});
+                world.group("g", 6, &one_by_one);
+            },
+            |world| {
+                expect(world, 4, "hold seats", holds_a_seat);
+                world.node("n1", 4);
+            },
+            |world| {
+                expect(world, 6, "hold seats", holds_a_seat);
+                members(world, "g", 6);
+            },
+        ],
+    },
+    Story {
+        name: "a gang in Koordinator's words waits too long for nodes, and is submitted again",
+        acts: &[
+            |world| {
+                world.speak();
+                world.node("n0", 2);
+                members_in_annotations(world, "g", 3, 20);
+            },
+            // It is given up, so that a node which comes too late changes nothing.
+            |world| {
+                expect(world, 3, "say that their gang has timed out", says_timed_out);
+                world.node("n1", 4);
+            },
+            |world| {
+                expect(world, 3, "say that their gang has timed out", says_timed_out);
+                expect(world, 0, "run", runs);
+                (0..3).for_each(|number| world.delete_pod(&format!("g-{number}")));
+            },
+            |world| members_in_annotations(world, "g", 3, 20),
+        ],
+    },
 ];
 
 /// Plays a story; what it comes to, and every write.
@@ -316,8 +416,8 @@ fn play(story: &Story, death: Option<(usize, Death)>) -> (Vec<String>, Vec<Strin
         act(&mut world);
         world.rest();
         world.check_at_rest();
+        assert_eq!(world.violation, None, "{}: {death:?}", story.name);
     }
-    assert_eq!(world.violation, None, "{}: {death:?}", story.name);
     (world.summary(), world.writes)
 }
 
