@@ -30,7 +30,7 @@ pub(super) const ROWS: &[Row] = &[
         "Verify_Default_GS_Style",
         "one of two task groups fits no node: at the timeout placeholders go, and pods run one by one",
         Different(
-            "nothing is held for a gang that does not fit whole, so there is nothing to time out; a `waitTimeout` bounds it",
+            "nothing is held for a gang that does not fit whole, so there is nothing to time out: it waits ([why](coming-from-yunikorn.md#what-is-different-the-placeholder-timeout))",
         ),
         &[
             "yunikorn/end_to_end::a_gang_of_which_one_group_fits_no_node_holds_nothing",

@@ -125,7 +125,7 @@ pub(super) const ROWS: &[Row] = &[
         "P12",
         "a gang that fits nowhere waits for ever",
         Better(
-            "it holds nothing and says what it lacks; at the gate, or with nodes for some of its pods, it has timeouts of its own; only one none of whose pods finds a node waits without one",
+            "it holds nothing and says what it lacks; a TaskGroup may bound how long it waits at the gate, or with nodes for some of its pods, which YuniKorn's words do not say; one none of whose pods finds a node waits without a bound",
         ),
         &[
             "spec_timeouts::who_does_not_pass_the_gate_in_time_is_rejected",
@@ -284,7 +284,9 @@ pub(super) const ROWS: &[Row] = &[
     Row::of(
         "P28",
         "pods that declare other task groups, or belong to unknown ones, are not told",
-        Better("who declares otherwise has an event, who names an unknown group waits with that reason"),
+        Better(
+            "who declares otherwise has an event, who names an unknown group is placed as an ordinary pod, with an event",
+        ),
         &[
             "spec_yunikorn::of_pods_that_declare_it_differently_one_is_heeded_and_the_other_told",
             "yunikorn/partition::a_member_goes_by_its_seat_and_never_by_an_unknown_group",

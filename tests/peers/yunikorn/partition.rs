@@ -80,10 +80,10 @@ pub(super) const ROWS: &[Row] = &[
     Row::of(
         "TestPlaceholderMatch",
         "a pod goes by a placeholder of its task group while there is one; further ones, and those of unknown task groups, are allocated",
-        Different("a pod of a task group that does not exist waits for it (P28)"),
+        Same,
         &[
             "yunikorn/partition::a_member_goes_by_its_seat_and_never_by_an_unknown_group",
-            "spec_submission::pods_before_their_task_group_park",
+            "spec_ordinary::pods_of_a_task_group_that_nobody_declares_start_beside_the_gang",
         ],
     ),
     Row::of(
