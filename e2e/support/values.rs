@@ -188,6 +188,8 @@ const STAY: &[(&str, &str)] = &[
 const WITHHELD: &[(&str, &str, &str)] = &[
     // Whoever may patch pods may change the image of any: not without the policy that leaves one annotation of that.
     ("config.dialects={koordinator}", "policies.selfRestraint=false", "resources: [pods]\n    verbs: [patch]"),
+    // A Prometheus refuses an endpoint that has both.
+    ("serviceMonitor.enabled=true", "serviceMonitor.authorization.credentials.key=token", "bearerTokenFile:"),
 ];
 
 /// What is no value, or none that can be meant.
